@@ -78,24 +78,24 @@ def test_what_the_book_does_not_hold_is_said_and_not_made_up(path):
     assert answer == "No figure was found for Helvstadt SA."
 
 
-def test_a_tool_that_the_intent_does_not_offer_is_refused_and_never_runs(path):
-    """The small model calls some tools it was trained on even when they are not offered."""
+def test_nothing_runs_that_the_intent_does_not_offer(path):
+    """Questions that need a tool of another intent: the models take the nearest offered one.
+
+    That a call of a tool that is not offered is refused is shown in tests/contracts, where the
+    engine can be made to write one.
+    """
     offered = set(path.plan["intents"]["market"]["tools"])
     beyond = [
         row.messages[0]["content"]
         for row in evaluate.heldout(200)
         if row.kind == "single" and row.calls[0]["name"] not in offered
     ]
-    refused = 0
+    assert len(beyond) >= 10
     for question in beyond[:20]:
         response = path.ask(question, tenant="markets", intent="market", label="C1")
-        body = response.json()
-        ran = {call["name"] for call in body["perimeter"]["tool_calls"]}
+        ran = {call["name"] for call in response.json()["perimeter"]["tool_calls"]}
         assert ran <= offered, question
-        if response.status_code == 502 and body["error"]["code"] == "tool_not_offered":
-            assert not ran
-            refused += 1
-    assert refused > 0, "the model made no such call, so nothing was shown"
+        assert response.status_code == 200 or not ran
 
 
 def test_an_undeclared_label_counts_as_the_highest_and_a_result_raises_a_lower_one(path):
