@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-LOCKS = ("bootstrap", "dev", "engine", "training")
+LOCKS = ("bootstrap", "dev", "engine", "gateway", "training")
 
 
 @pytest.fixture
@@ -146,3 +147,10 @@ def test_the_node_lock_pins_the_cdk_command(repository):
     wanted = json.loads((repository / "package.json").read_text())["devDependencies"]["aws-cdk"]
     locked = json.loads((repository / "package-lock.json").read_text())["packages"]
     assert locked["node_modules/aws-cdk"]["version"] == wanted
+
+
+def test_a_host_installs_what_the_gateway_extra_names(repository):
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    lines = (repository / "requirements" / "gateway.in").read_text().splitlines()
+    named = [line for line in lines if line and not line.startswith("#")]
+    assert named == project["optional-dependencies"]["gateway"]
