@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.mlflow,
     pytest.mark.skipif(
         not os.environ.get("PERIMETER_SITE_TESTS"),
-        reason="provisioning two hosts takes ten minutes; PERIMETER_SITE_TESTS=1 runs it",
+        reason="provisioning two hosts takes a quarter of an hour; PERIMETER_SITE_TESTS=1 runs it",
     ),
     # vLLM is installed on each host from its wheels.
     pytest.mark.timeout(1800),
